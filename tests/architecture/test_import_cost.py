@@ -99,6 +99,12 @@ def test_the_command_line_starts_without_the_engine() -> None:
     assert not {"numpy", "optuna", "scipy", "sqlalchemy"} & set(run.stdout.split())
 
 
+def test_answers_load_no_package_that_few_of_them_need() -> None:
+    code = "import sys, pellucid.beliefs, pellucid.answers.importance.shares; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert not {"scipy.stats", "plotly", "pandas", "torch"} & set(run.stdout.split())
+
+
 def test_documented_paths_export_what_stands_behind_them() -> None:
     from pellucid import acquisition, plots, surrogates
     from pellucid.answers import drawing

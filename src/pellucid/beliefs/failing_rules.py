@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from pellucid.claims import SIGNIFICANCE
 from pellucid.numerics import Array, Integers, Mask
@@ -166,6 +165,8 @@ def _significant(table: Table, n_tried: int) -> Iterator[Rule]:
 
 def _chance(inside_failed: Array, inside: Array, failed: Array, n: Array) -> Array:
     """The chance that at least so many of the trials inside failed, if `failed` of all `n` trials did."""
+    from scipy.stats import hypergeom  # Slow to import, and used only if trials have failed.
+
     return np.asarray(hypergeom.sf(inside_failed - 1, n, failed, inside))
 
 
