@@ -180,7 +180,7 @@ def test_nobody_is_sent_to_a_choice_that_always_fails() -> None:
     (known,) = [n for n in notes if "is not known: all" in n]
     assert known.startswith("What can be reached with `kind` = bad is not known: all ")
     assert not any("run more" in n for n in notes)
-    assert any(n.startswith("Drop `kind` = bad, or mend") for n in pellucid.parameter_ranges(broken).notes)
+    assert any(n.startswith("Drop `kind` = bad, or fix") for n in pellucid.parameter_ranges(broken).notes)
 
 
 def test_only_settings_that_promise_something_are_named() -> None:

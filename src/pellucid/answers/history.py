@@ -263,7 +263,7 @@ def _infeasible(observed: Observations) -> str:
 
 
 def front_history_of(beliefs: Beliefs) -> FrontHistory:
-    """Of a study with several objectives, about all of them. Raises ValueError if there are too many for a front."""
+    """The history of several objectives, all of them together. Raises ValueError if there are too many for a front."""
     view = beliefs.view
     check_front(len(view.objectives))
     observations = view.observations

@@ -67,7 +67,7 @@ class Beliefs:
     # ------------------------------------------------------------------ constraints
 
     def constraint_models(self, space: Space) -> ConstraintModels:
-        """Of every constraint, the best fit and then the plausible ones."""
+        """The models of every constraint: the best fit, and then the plausible ones."""
         for other, models in self._constraints:
             if other == space:
                 return models

@@ -28,7 +28,7 @@ _MOST_PLAUSIBLE = 500
 def expected_outcomes(
     beliefs: Beliefs, data: Arrays, rows: Sequence[int], options: Mask
 ) -> list[tuple[ExpectedOutcome, ...]]:
-    """Of observations, one per objective. `options` (n,): the trials that could be chosen."""
+    """What to expect of observations in each objective. `options` (n,): the trials that could be chosen."""
     best_fits, known = beliefs.objective_models(data), not too_few(*data.X.shape)
     families: list[tuple[GaussianProcess, ...]] = []
     for model in best_fits:
@@ -50,7 +50,8 @@ def expected_outcomes(
 def _biases(
     families: list[tuple[GaussianProcess, ...]], best_fits: tuple[GaussianProcess, ...], X: Array, options: Mask
 ) -> list[list[float]]:
-    """Of every model of every objective, on its own latent scale: the models of different objectives meet in turn."""
+    """What every model of every objective expects, on its own latent scale. Models of different objectives are paired
+    in turn."""
     together = []
     for turn in range(max(len(models) for models in families)):
         models = tuple(m[turn % len(m)] if m else gp for m, gp in zip(families, best_fits, strict=True))

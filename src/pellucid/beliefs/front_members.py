@@ -113,7 +113,7 @@ class Tried:
         return int(behind_none(np.where(self.options[:, None], self.expected, np.inf))[~drawn].sum())
 
     def chances(self) -> Array:
-        """Of every observation (n,) to be on the front; 0 for those that were not drawn."""
+        """The chance (n,) of every observation to be on the front; 0 for those that were not drawn."""
         chances: Array = np.zeros(len(self.Y))
         if self.exact:
             chances[self.options] = behind_none(self.Y[self.options])

@@ -134,7 +134,7 @@ class Receipt(ABC):
 
 @dataclass(frozen=True, repr=False)
 class StartupReceipt(Receipt):
-    """Of a trial that was sampled to cover the space."""
+    """The receipt of a trial that was sampled to cover the space."""
 
     kind: ClassVar[str] = "startup"
 
@@ -144,7 +144,7 @@ class StartupReceipt(Receipt):
 
 @dataclass(frozen=True, repr=False)
 class FallbackReceipt(Receipt):
-    """Of a trial that was sampled at random, because the model could not be used. `reason` says why."""
+    """The receipt of a trial that was sampled at random, because the model could not be used. `reason` says why."""
 
     kind: ClassVar[str] = "fallback"
 
@@ -159,7 +159,7 @@ class FallbackReceipt(Receipt):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ProposedReceipt(Receipt):
-    """Of a trial that a model chose, fitted on other trials.
+    """The receipt of a trial that a model chose, fitted on other trials.
 
     space       the parameters the model was fitted on, in order, each with the trial whose distribution it has
                 (or, if no trial has it, Optuna's JSON of the distribution)
@@ -191,7 +191,7 @@ class ProposedReceipt(Receipt):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankingReceipt(ProposedReceipt):
-    """Of a trial that a ranking surrogate chose.
+    """The receipt of a trial that a ranking surrogate chose.
 
     ranking      how it chose it
     best_value   the best value observed before the proposal, in the user's units and direction
@@ -223,7 +223,7 @@ class RankingReceipt(ProposedReceipt):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ModelReceipt(ProposedReceipt):
-    """Of a trial at which an acquisition was maximised.
+    """The receipt of a trial at which an acquisition was maximised.
 
     models        the model of each objective, and what it predicted. With one objective, the receipt has the fields of
                   its model too: `mean`, `sd`, `predictive_sd`, `hyperparameters` and so on

@@ -124,5 +124,5 @@ class ModelSampler(BaseSampler):
             self._independent.sampler.after_trial(study, trial, state, values)
 
     def _view(self, study: Study) -> StudyView:
-        """Of the study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""
+        """The study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""
         return StudyView.unnamed(study, type(self).__name__)

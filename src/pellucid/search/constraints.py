@@ -47,7 +47,7 @@ class ConstraintFit:
 def fitted_constraints(
     view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
 ) -> tuple[ConstraintFit, ...]:
-    """Of every constraint of which a trial that fits the space has a value."""
+    """The models of all constraints that a trial which fits the space reports."""
     fits = []
     for constraint in view.constraints:
         known = ConstraintData.of(constraint, encoded(data.space, view.observed(constraint)))

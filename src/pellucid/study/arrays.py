@@ -29,7 +29,7 @@ class Arrays:
 
     @property
     def losses(self) -> Array:
-        """Of the only target."""
+        """The losses (n,) of the only target."""
         return self.observations.losses
 
     def of(self, objective: Target) -> Arrays:

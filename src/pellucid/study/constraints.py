@@ -58,7 +58,7 @@ class Constraints:
 
     @cached_property
     def _spread(self) -> Array:
-        """Of each constraint (c,), in its own unit; never 0."""
+        """How large each constraint gets (c,), in its own unit; never 0."""
         spreads = []
         for column in self.values.T:
             finite = np.abs(column[np.isfinite(column)])
@@ -71,12 +71,12 @@ class Constraints:
 
 
 def unconstrained(n: int) -> Constraints:
-    """Of n trials that have none."""
+    """The constraints of n trials that report none."""
     return Constraints((), np.empty((n, 0)))
 
 
 def constraints(trials: Sequence[FrozenTrial]) -> Constraints:
-    """Of these trials, with every name that any of them reports, in the order of the first report."""
+    """The constraints of these trials, with every name that any of them reports, in the order of the first report."""
     reported = [reported_constraints(trial) for trial in trials]
     names = tuple(dict.fromkeys(name for values in reported for name in values))
     values = np.full((len(trials), len(names)), math.nan)

@@ -71,7 +71,7 @@ class Observations:
 
     @property
     def losses(self) -> Array:
-        """Of the only target."""
+        """The values (n,) of the only target."""
         return self._only(self.values)
 
     @property
@@ -87,7 +87,7 @@ class Observations:
 
     @property
     def noise_variance(self) -> Array | None:
-        """Of the only target."""
+        """Known variances (n,) of the only target; None if none is known."""
         (only,) = self.noise
         return only
 

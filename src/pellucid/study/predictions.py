@@ -114,7 +114,8 @@ def applies(receipt: Receipt, trial: FrozenTrial) -> bool:
 
 
 def _predictive_sd(model: ModelState) -> float | None:
-    """Of the value; in receipts of earlier versions from the noise that the model had learned. None without one."""
+    """The sd of the next value, in receipts of earlier versions from the noise that the model had learned; None without
+    a model's prediction."""
     sd, h = model.predictive_sd, model.hyperparameters
     if sd is None and model.latent_mean is not None and model.latent_sd is not None:
         latent = np.array([model.latent_mean]), np.array([math.sqrt(model.latent_sd**2 + h.noise)])

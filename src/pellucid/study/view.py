@@ -58,7 +58,7 @@ class StudyView:
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
-        """Of a study with one objective. `asker`: the caller that the error message names if there are several."""
+        """The view of a study with one objective. `asker`: the caller that the error names if there are several."""
         return StudyView((single_objective(study, asker),), study.get_trials(deepcopy=False), study)
 
     @staticmethod
@@ -71,7 +71,7 @@ class StudyView:
 
     @staticmethod
     def whole(study: Study) -> StudyView:
-        """Of any study."""
+        """The view of any study."""
         return StudyView(objectives_of(study), study.get_trials(deepcopy=False), study)
 
     @property

@@ -95,7 +95,7 @@ def fit(figure: Any, title: str) -> None:
 
 
 def _headings(figure: Any) -> list[Any]:
-    """Of the panels in the first row."""
+    """The titles of the panels in the first row."""
     return [note for note in figure.layout.annotations if note.yref == "paper" and note.y == 1.0]
 
 

@@ -210,7 +210,7 @@ def _bins(figure: go.Figure, record: PruningRecord, col: int) -> None:
 
 
 def _positions(bins: Sequence[ChanceBin]) -> list[str]:
-    """Of the numbers beside the markers: above, or below if the one before is close by and above."""
+    """Where the numbers beside the markers stand: above, or below if the one before is close by and above."""
     positions = ["top center"] * len(bins)
     for i in range(1, len(bins)):
         close = abs(bins[i].stated - bins[i - 1].stated) < 0.11 and abs(bins[i].true - bins[i - 1].true) < 0.06

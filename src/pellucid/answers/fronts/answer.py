@@ -34,7 +34,7 @@ _MOST_OTHERS = 400
 
 
 def front_of(beliefs: Beliefs) -> Front:
-    """Of a study with several objectives. Raises ValueError if no trial is known to be feasible."""
+    """The front of a study with several objectives. Raises ValueError if no trial is known to be feasible."""
     view = beliefs.view
     data, n = modelled(view)
     if data is None:

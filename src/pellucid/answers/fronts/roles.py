@@ -45,8 +45,8 @@ class Moves:
 
 
 def moves(space: Space, members: Array) -> Moves:
-    """Of every parameter that exists at some member; moves that change nothing are left out. Members are in the order
-    of the front: its ends lend their values."""
+    """The moves of every parameter that exists at some member, without those that change nothing. Members are in the
+    order of the front: its ends lend their values."""
     rows, origins, columns, borrowed = [], [], [], []
     for j, dimension in enumerate(space.dimensions):
         ends = members[[0, -1], j]
@@ -67,7 +67,7 @@ def moves(space: Space, members: Array) -> Moves:
 
 
 def parameter_roles(space: Space, moved: Moves, G: Array, n_members: int) -> tuple[ParameterRole, ...]:
-    """Of every parameter, the most certain first."""
+    """The role of every parameter, the most certain first."""
     members, outcomes = G[:, :n_members], G[:, n_members:]
     own = behind(members, members)[:, moved.origin]
     lag = behind(outcomes, members)

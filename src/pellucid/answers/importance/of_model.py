@@ -132,7 +132,7 @@ class _Agreement:
 
 
 def _agreement(position: Array, goals: Array) -> _Agreement:
-    """Of one parameter at these positions (n,), with goals (R, n) of R draws."""
+    """What R draws with goals (R, n) agree on about one parameter at these positions (n,)."""
     R = len(goals)
     E = embeddings(position, goals, MEDIAN)
     others = (E.sum(axis=1, keepdims=True) - E) / (R - 1)

@@ -210,7 +210,7 @@ def _of_walks(hybrids: _HybridFactors, orders: Integers) -> Iterator[Array]:
 
 
 def _products(factors: Array) -> Array:
-    """Of the first 0 .. p of the factors (..., p): (..., p + 1)."""
+    """The products of the first 0 .. p of the factors (..., p): (..., p + 1)."""
     out = np.ones((*factors.shape[:-1], factors.shape[-1] + 1))
     np.cumprod(factors, axis=-1, out=out[..., 1:])
     return out

@@ -149,7 +149,7 @@ class PruningRecord(Finding):
 
     @property
     def share_saved(self) -> float:
-        """Of the steps that would have been taken without a stop."""
+        """The share of the steps that would have been taken without a stop."""
         return self.saved / max(self.steps + self.saved, 1)
 
     @property

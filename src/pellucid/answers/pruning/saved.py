@@ -86,7 +86,7 @@ def pruning_record_of(beliefs: Beliefs, horizon: int | None = None) -> PruningRe
 
 
 def _chances(view: StudyView, evidence: CurveEvidence, stopped: Curves) -> tuple[Array, Array]:
-    """Of every stopped trial: the chance of beating the best, and the expected loss (m,)."""
+    """The chance of beating the best (m,) of every stopped trial, and its expected loss (m,)."""
     if not len(stopped):
         return np.empty(0), np.empty(0)
     X = encoded_rows(evidence.space, [view.by_number[number].params for number in stopped.numbers.tolist()])

@@ -41,6 +41,6 @@ def advice(overview: Overview) -> str:
     """What to do about trials that fail."""
     settings, parameters = overview.found(FAILURES), overview.found(FAILING)
     if settings is not None and settings.settings:
-        return f"avoid {', and '.join(setting.words for setting in settings.settings)}, or mend what fails there"
+        return f"avoid {', and '.join(setting.words for setting in settings.settings)}, or fix what fails there"
     known = parameters is not None and parameters.impactful
     return "look at Failures for the parameters that matter for it" if known else "fix what makes them fail"

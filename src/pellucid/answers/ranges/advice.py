@@ -295,7 +295,7 @@ def _too_few(judged: Judged, branch: Branch, failing: Sequence[FailingSetting]) 
     (value,) = dimension.decode(dimension.midpoint(np.array([branch.code])))
     lost = always_fails(failing, dimension.name, value)
     if lost is not None:
-        return Note(f"Drop {lost.words}, or mend what makes it fail: {lost.outcome}.", "failures")
+        return Note(f"Drop {lost.words}, or fix what makes it fail: {lost.outcome}.", "failures")
     few = f"has {counted(branch.n_trials, 'trial')} with a value, too few to say whether to drop it"
     pairs = [f"with {other}, {setting.outcome}" for other, setting in fails_with(failing, dimension.name, value)]
     text = f"`{dimension.name}` = {value_text(value)} {few}{'; ' if pairs else ''}{' and '.join(pairs)}."

@@ -93,7 +93,7 @@ def _left_out_score(R: Array, Z: Array) -> float:
 
 
 def _correlations(F: Array, noise: float) -> Array:
-    """Of curves with features (..., j, q): (..., j, j)."""
+    """The correlations (..., j, j) of curves with features (..., j, q)."""
     R = (1.0 - noise) * _matern(_distances(F, F))
     return np.asarray(R + (1.0 - R) * np.eye(F.shape[-2]))
 

@@ -46,8 +46,8 @@ class Scale:
 
     @staticmethod
     def of(losses: Array, values: Array) -> Scale:
-        """Of losses, NaN where there is none, the last column of which are returned values; `values`: those that there
-        are."""
+        """The scale of losses, NaN where there is none; their last column has the returned values, and `values` has
+        those that are known."""
         fences = _fences(losses, float(values.min()))
         kept = np.clip(losses, *fences)
         warp = _warp(kept, np.clip(values, *fences))
@@ -57,7 +57,7 @@ class Scale:
         return np.asarray((forward(self.warp, np.clip(losses, *self.fences)) - self.shift) / self.unit)
 
     def forecast(self, mean: Array, sd: Array, freedom: Array) -> Forecast:
-        """Of latent means and scales."""
+        """The forecast that has these latent means and scales."""
         freedom = np.minimum(freedom, _MOST_FREEDOM)
         return Forecast(self.shift + self.unit * mean, self.unit * sd, freedom, self.warp)
 
